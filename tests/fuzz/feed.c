@@ -52,6 +52,8 @@ static nidus_options wild_options(struct feed *feed)
 	options.reserve = (unsigned)feed_number(feed, 4);
 	options.value_bits = feed_byte(feed) % 40;
 	options.stash = (unsigned)feed_number(feed, 4);
+	unsigned slices = feed_byte(feed);
+	options.slices = slices < 192 ? 0 : slices;
 	return options;
 }
 
@@ -75,6 +77,24 @@ static uint64_t feed_capacity(struct feed *feed)
 {
 	unsigned byte = feed_byte(feed);
 	return byte < 250 ? 1 + byte / 5 : (byte - 249) * 150;
+}
+
+/* Mostly values; else a filter that forgets, of a family that can. */
+static void feed_values_or_slices(struct feed *feed, nidus_options *options)
+{
+	unsigned byte = feed_byte(feed);
+	if (byte < 240) {
+		options->value_bits = byte % 16;
+		return;
+	}
+	options->slices = 2 + byte % 16;
+	options->family = (nidus_family)(NIDUS_BUCKETED + options->family % 3);
+	options->slots = 0;
+	options->features &= NIDUS_CONCURRENT;
+	if (options->family == NIDUS_BUCKETED && byte % 2 == 0)
+		options->features |= NIDUS_COMPACT;
+	if (options->max_capacity == NIDUS_UNLIMITED)
+		options->max_capacity = 0;
 }
 
 nidus_options feed_options(struct feed *feed)
@@ -105,7 +125,7 @@ nidus_options feed_options(struct feed *feed)
 			options.stash = NIDUS_STASH_OFF;
 		options.features |=
 			feed_byte(feed) & (nidus_family_features(options.family) | NIDUS_FAST);
-		options.value_bits = feed_byte(feed) % 16;
+		feed_values_or_slices(feed, &options);
 	}
 	return options;
 }

@@ -10,7 +10,7 @@
  * What must hold: no key is lost (promise 1), refusals change nothing (4), a
  * remove takes what one insert brought (5), a walk yields what is there (6),
  * copies are bounded and do not grow the filter (9), values are found (10); batches
- * are the single calls in a row (7).
+ * are the single calls in a row (7). A filter that forgets has calls of its own, against when each key was refreshed.
  */
 #include <stdlib.h>
 
@@ -27,11 +27,20 @@
 #define CALLS_MOST 12
 #define COPIES_MOST 48 /* that one act puts in */
 
+#define NEVER UINT64_MAX
+#define RECENT_MOST 254 /* slices */
+
+/* What a filter that forgets has to know: when each key was refreshed last. */
+struct past {
+	uint64_t now, last[KEYS];
+};
+
 struct run {
 	struct feed feed;
 	nidus_options options;
 	nidus_filter *filter;
 	struct model model;
+	struct past past; /* in place of the model, of a filter that forgets */
 	uint32_t features;
 	bool counts; /* copies, as all but Bloom filters do, also without NIDUS_DELETE */
 	bool careful;
@@ -652,6 +661,187 @@ static void live(struct run *run)
 	nidus_free(run->filter);
 }
 
+/* ------------------------------------------------------------- filters that forget -- */
+
+static uint64_t past_age(const struct past *past, uint64_t key)
+{
+	return past->last[key] == NEVER ? NEVER : past->now - past->last[key];
+}
+
+/* Keys are as old as they should be, or as a younger twin; there is nothing beside them. */
+static void check_ages(struct run *run)
+{
+	const struct past *past = &run->past;
+	unsigned slices = run->options.slices;
+	uint64_t keys[RECENT_MOST + 1] = { 0 }, all = 0, youngest = NEVER, count = 0;
+	expect_ok(nidus_verify(run->filter, NULL));
+	for (uint64_t key = 0; key < KEYS; key++) {
+		uint64_t age = past_age(past, key);
+		youngest = age < youngest ? age : youngest;
+		if (age < slices) {
+			keys[age]++;
+			all++;
+		}
+	}
+	for (uint64_t key = 0; key < KEYS; key++) {
+		uint64_t hash = spelled_hash(run->filter, key), age = past_age(past, key);
+		int told = nidus_age_hash(run->filter, hash);
+		expect(told >= 0 ? (uint64_t)told >= youngest && told < (int)slices : told == -1);
+		expect(age >= slices || (told >= 0 && (uint64_t)told <= age));
+		expect(told < 0 || spelled_contains(run->filter, key));
+		expect_equal(spelled_count(run->filter, key), told >= 0);
+	}
+	for (unsigned age = 0; age < slices; age++) {
+		uint64_t told = nidus_slice_count(run->filter, age);
+		expect(told <= keys[age] && (told > 0 || age != youngest));
+		count += told;
+	}
+	expect_equal(info_of(run->filter).count, count);
+	expect(count <= all && (count > 0 || all == 0));
+}
+
+static void recent_tick(struct run *run)
+{
+	for (unsigned ticks = feed_byte(&run->feed) % 64 * 2 / 3 + 1; ticks > 0; ticks--) {
+		expect_ok(nidus_tick(run->filter));
+		run->past.now++;
+	}
+}
+
+static void recent_insert(struct run *run)
+{
+	uint64_t key = any_key(run);
+	nidus_filter *copy = before(run);
+	nidus_status status = spelled_insert(run->filter, key);
+	if (refused(status)) {
+		expect_same_entries(copy, run->filter);
+		return;
+	}
+	nidus_free(copy);
+	expect_ok(status);
+	expect_equal(nidus_age_hash(run->filter, spelled_hash(run->filter, key)), 0);
+	run->past.last[key] = run->past.now;
+}
+
+static void recent_insert_new(struct run *run)
+{
+	uint64_t key = any_key(run), hash = spelled_hash(run->filter, key);
+	int age = nidus_age_hash(run->filter, hash);
+	nidus_status status = spelled_insert_new(run->filter, key);
+	expect_equal(status == NIDUS_PRESENT, age >= 0);
+	expect(status == NIDUS_OK || status == NIDUS_PRESENT || refused(status));
+	if (status == NIDUS_OK)
+		run->past.last[key] = run->past.now;
+	expect_equal(nidus_age_hash(run->filter, hash), status == NIDUS_OK ? 0 : age);
+}
+
+/* Key after key, as single calls would do it. */
+static void recent_insert_batch(struct run *run)
+{
+	uint64_t keys[BATCH], hashes[BATCH];
+	size_t n = any_range(run, keys), done = 999;
+	nidus_filter *single = before(run);
+	hash_keys(run, keys, n, hashes);
+	nidus_status status = nidus_insert_batch(run->filter, hashes, n, &done);
+	expect(done <= n && (status == NIDUS_OK) == (done == n));
+	expect(status == NIDUS_OK || refused(status));
+	for (size_t i = 0; i < done; i++) {
+		run->past.last[keys[i]] = run->past.now;
+		if (single != NULL && status == NIDUS_OK)
+			status = spelled_insert(single, keys[i]);
+	}
+	if (single != NULL && status == NIDUS_OK)
+		expect(entries_equal(single, run->filter));
+	nidus_free(single);
+}
+
+static void recent_contains_batch(struct run *run)
+{
+	uint64_t keys[BATCH], hashes[BATCH];
+	uint8_t yes[BATCH];
+	size_t n = any_range(run, keys);
+	hash_keys(run, keys, n, hashes);
+	nidus_contains_batch(run->filter, hashes, n, yes);
+	for (size_t i = 0; i < n; i++) {
+		expect_equal(yes[i], nidus_contains_hash(run->filter, hashes[i]));
+		expect(yes[i] == 1 || past_age(&run->past, keys[i]) >= run->options.slices);
+	}
+}
+
+static void recent_clear(struct run *run)
+{
+	expect_ok(nidus_clear(run->filter));
+	for (uint64_t key = 0; key < KEYS; key++)
+		run->past.last[key] = NEVER;
+}
+
+/* Entries with their ages go into a fresh filter, which is the same then. */
+static void recent_walk(struct run *run)
+{
+	nidus_cursor cursor = { 0 };
+	nidus_entry entry;
+	nidus_filter *other = empty_like(run);
+	uint64_t entries = 0;
+	bool all = true;
+	while (nidus_next(run->filter, &cursor, &entry)) {
+		entries++;
+		expect(entry.value < run->options.slices);
+		nidus_status status = nidus_insert_entry(other, &entry);
+		expect(status == NIDUS_OK || status == NIDUS_E_RANGE || refused(status));
+		all = all && status == NIDUS_OK;
+	}
+	expect_equal(entries, info_of(run->filter).count);
+	if (all)
+		replace(run, other);
+	else
+		nidus_free(other);
+}
+
+static void recent_merge(struct run *run)
+{
+	nidus_filter *other, *merged;
+	expect_ok(nidus_clone(run->filter, &other));
+	for (unsigned ticks = feed_byte(&run->feed) % 4; ticks > 0; ticks--)
+		expect_ok(nidus_tick(other));
+	nidus_status status = nidus_merge(run->filter, other, &merged);
+	nidus_free(other);
+	if (status == NIDUS_OK)
+		replace(run, merged);
+	else
+		expect(merge_refused(status) && merged == NULL);
+}
+
+static void (*const recent_calls[])(struct run *run) = {
+	recent_insert,
+	recent_tick,
+	recent_insert_batch,
+	recent_insert_new,
+	recent_contains_batch,
+	recent_clear,
+	recent_walk,
+	recent_merge,
+	try_clone,
+	try_grow,
+	try_save_and_load,
+	check_ages,
+	recent_insert_batch,
+	recent_tick,
+};
+
+#define RECENT_CALLS (sizeof recent_calls / sizeof *recent_calls)
+
+static void live_recently(struct run *run)
+{
+	run->past.now = 0;
+	for (uint64_t key = 0; key < KEYS; key++)
+		run->past.last[key] = NEVER;
+	run->careful = feed_byte(&run->feed) % 2;
+	for (unsigned i = 0; run->feed.left > 0 && i < CALLS_MOST; i++)
+		recent_calls[feed_byte(&run->feed) % RECENT_CALLS](run);
+	check_ages(run);
+	nidus_free(run->filter);
+}
+
 static void expect_create_refused(nidus_status status)
 {
 	expect(status == NIDUS_E_ARG || status == NIDUS_E_RANGE || status == NIDUS_E_UNSUPPORTED ||
@@ -675,7 +865,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (run.options.value_bits > 32)
 		run.options.value_bits = 33; /* as good as any other that is too many */
 	nidus_status status = nidus_create(&run.options, &run.filter);
-	if (status == NIDUS_OK)
+	if (status == NIDUS_OK && run.options.slices > 0)
+		live_recently(&run);
+	else if (status == NIDUS_OK)
 		live(&run);
 	else
 		expect_create_refused(status);

@@ -4,8 +4,8 @@
  * or the filter in it grows, relaxes, shrinks, merges and saves like any other, and never
  * asks for memory out of all proportion to the file.
  *
- *     byte   the filter that the file starts from: family, and how it came about; from 240 on a
- *            static one
+ *     byte   the filter that the file starts from: family, and how it came about; from 216 on one
+ *            that forgets, from 240 on a static one
  *     edits to the end, at most EDITS of them:
  *     byte   bits 0-1: 0 a field of the header becomes a number of 8 bytes
  *                      1 a field of the header becomes a little more or less
@@ -136,12 +136,49 @@ static const struct bytes *original_static(unsigned kind)
 	return &files[kind];
 }
 
+#define FIRST_RECENT 216
+#define RECENTS 8 /* of each of three families */
+
+/* Ones that forget: lists and segments, fixed and such that grow, with more or fewer that have expired. */
+static nidus_filter *make_recent(unsigned number)
+{
+	unsigned kind = number / 3;
+	nidus_options options = filter_options(kind % 4 < 2 ? 20 : kind < 4 ? 150 : 300, 0.01, 7);
+	options.family = (nidus_family)(NIDUS_BUCKETED + number % 3);
+	options.max_capacity = kind % 4 == 0 || kind % 4 == 3 ? 1600 : 0;
+	options.slices = kind < 4 ? 5 : 14;
+	if (kind % 4 == 1)
+		options.features = NIDUS_CONCURRENT;
+	nidus_filter *filter = filter_create(&options);
+	for (uint64_t key = 0; key < (kind % 4 < 2 ? 20 : 300); key++) {
+		expect_ok(nidus_insert_u64(filter, key));
+		if (key % 25 == 24 || (key < 20 && key % 4 == 3))
+			expect_ok(nidus_tick(filter));
+	}
+	for (unsigned i = 0; i < kind; i++)
+		expect_ok(nidus_tick(filter));
+	return filter;
+}
+
+static const struct bytes *original_recent(unsigned number)
+{
+	static struct bytes files[3 * RECENTS];
+	if (files[number].data == NULL) {
+		nidus_filter *filter = make_recent(number);
+		files[number] = bytes_save(filter);
+		nidus_free(filter);
+	}
+	return &files[number];
+}
+
 /* Files of every family and origin, made once. */
 static const struct bytes *original(unsigned number)
 {
 	static struct bytes files[NIDUS_BLOCKED_BLOOM + 1][ORIGINS];
 	if (number >= FIRST_STATIC)
 		return original_static(number % STATICS);
+	if (number >= FIRST_RECENT)
+		return original_recent(number - FIRST_RECENT);
 	nidus_family family = (nidus_family)(1 + number % NIDUS_BLOCKED_BLOOM);
 	enum origin origin = (enum origin)(number / NIDUS_BLOCKED_BLOOM % ORIGINS);
 	struct bytes *bytes = &files[family][origin];
@@ -162,9 +199,10 @@ static const struct bytes *original(unsigned number)
 static const struct field {
 	unsigned at, size;
 } fields[] = {
-	{ 16, 4 }, { 20, 4 },  { 24, 8 },  { 32, 8 },  { 40, 8 },  { 48, 8 },  { 56, 4 },
-	{ 60, 4 }, { 64, 4 },  { 68, 4 },  { 72, 8 },  { 80, 8 },  { 88, 4 },  { 92, 4 },
-	{ 96, 4 }, { 100, 4 }, { 104, 8 }, { 112, 8 }, { 192, 4 }, { 200, 8 }, { 196, 4 },
+	{ 16, 4 },  { 20, 4 },  { 24, 8 },  { 32, 8 },  { 40, 8 },  { 48, 8 },
+	{ 56, 4 },  { 60, 4 },  { 64, 4 },  { 68, 4 },  { 72, 8 },  { 80, 8 },
+	{ 88, 4 },  { 92, 4 },  { 96, 4 },  { 100, 4 }, { 104, 8 }, { 112, 8 },
+	{ 192, 4 }, { 200, 8 }, { 196, 4 }, { 208, 8 }, { 216, 4 },
 };
 
 #define FIELDS (sizeof fields / sizeof *fields)
@@ -368,6 +406,28 @@ static void resize(nidus_filter *filter, nidus_status status, uint64_t count)
 	save_and_load(filter);
 }
 
+/* After so many ticks nothing is left, and what comes then is found as long again. */
+static void forget_all(nidus_filter *filter, unsigned slices)
+{
+	uint64_t count = info_of(filter).count;
+	for (unsigned i = 0; i < slices; i++) {
+		expect_equal(info_of(filter).count, count);
+		count -= nidus_slice_count(filter, slices - 1);
+		expect_ok(nidus_tick(filter));
+	}
+	if (slices == 0)
+		return;
+	expect_equal(info_of(filter).count, 0);
+	walk(filter);
+	put_keys_in(filter, 0);
+	for (unsigned i = 1; i < slices; i++)
+		expect_ok(nidus_tick(filter));
+	for (uint64_t key = 0; key < KEYS; key++)
+		expect(nidus_age_u64(filter, key) < (int)slices);
+	walk(filter);
+	save_and_load(filter);
+}
+
 static void use(nidus_filter *filter)
 {
 	nidus_info info = info_of(filter);
@@ -388,6 +448,7 @@ static void use(nidus_filter *filter)
 	resize(filter, nidus_shrink(filter, 0), info.count);
 	expect(info_of(filter).bytes <= info.bytes);
 	merge_with_itself(filter);
+	forget_all(filter, info.slices);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

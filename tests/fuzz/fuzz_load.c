@@ -64,6 +64,8 @@ static nidus_filter *described_filter(struct feed *feed)
 	for (uint64_t key = 0; key < keys; key++) {
 		if (nidus_insert_u64(filter, key) != NIDUS_OK)
 			break;
+		if (options.slices > 0 && key % (1 + how / 8) == 0)
+			expect_ok(nidus_tick(filter));
 	}
 	for (unsigned i = 4; i < merges; i++) {
 		if (nidus_merge(filter, filter, &merged) != NIDUS_OK)
@@ -168,6 +170,12 @@ static uint64_t look(const nidus_filter *filter, uint64_t most)
 		yes[key] = 2;
 	}
 	(void)nidus_contains(filter, "key", 3);
+	int slices = (int)info_of(filter).slices;
+	for (uint64_t key = 0; key < KEYS; key++) {
+		int age = nidus_age_hash(filter, hashes[key]);
+		expect(age >= -1 && (age < slices || age == -1));
+		expect(age < 0 || nidus_contains_hash(filter, hashes[key]));
+	}
 	nidus_contains_batch(filter, hashes, KEYS, yes);
 	for (uint64_t key = 0; key < KEYS; key++) {
 		bool found = nidus_contains_hash(filter, hashes[key]);
@@ -220,6 +228,23 @@ static bool refused(nidus_status status)
 	return status == NIDUS_FULL || status == NIDUS_COPIES || status == NIDUS_E_NOMEM;
 }
 
+/* Keys that were put in in this slice are found until so many ticks have passed; then nothing is. */
+static void forget(nidus_filter *filter, const bool in[KEYS])
+{
+	unsigned slices = info_of(filter).slices;
+	for (unsigned tick = 0; tick < slices; tick++) {
+		for (uint64_t key = 0; key < KEYS; key++) {
+			expect(!in[key] || nidus_age_u64(filter, key) == (int)tick);
+			expect(!in[key] || nidus_contains_u64(filter, key));
+		}
+		expect_ok(nidus_tick(filter));
+	}
+	if (slices == 0)
+		return;
+	expect_equal(info_of(filter).count, 0);
+	expect_ok(nidus_verify(filter, NULL));
+}
+
 /* Puts keys in and takes them out again; a file may say that it grows meanwhile. */
 static void churn(nidus_filter *filter)
 {
@@ -238,6 +263,7 @@ static void churn(nidus_filter *filter)
 			expect_ok(nidus_remove_u64(filter, key));
 	}
 	expect_ok(nidus_verify(filter, NULL));
+	forget(filter, in);
 }
 
 static void use_merged(nidus_filter *filter)
