@@ -14,7 +14,7 @@ server_command bf_add, bf_madd, bf_insert, bf_exists, bf_mexists;
 
 /* On whole filters: filters.c */
 server_command cf_reserve, cf_compact, cf_info, cf_debug, bf_reserve, bf_card, bf_info, bf_debug,
-	filter_info;
+	filter_info, filter_tick;
 
 /* Files of the library: file_commands.c */
 server_command filter_export, filter_import;

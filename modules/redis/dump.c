@@ -9,15 +9,17 @@
 
 static const unsigned char magic[4] = { 0x89, 'n', 'R', '3' };
 
-enum { FLAG_BF = 1, FLAG_FIXED = 2, FLAG_FOREIGN = 4, FLAGS = 8 };
+enum { FLAG_BF = 1, FLAG_FIXED = 2, FLAG_FOREIGN = 4, FLAG_FORGETS = 8, FLAGS = 16 };
 
 #define PREFIX 14      /* bytes before the first number of variable length */
 #define CHECKSUM 4     /* bytes */
 #define NUMBERS 10     /* of variable length */
+#define FORGETTING 2   /* and of a filter that forgets */
 #define NUMBER_MOST 10 /* bytes */
 #define LEGACY_SIZE 4  /* bytes of the number before a legacy header */
 
-static_assert(PREFIX + NUMBERS * NUMBER_MOST + CHECKSUM <= DUMP_HEADER_MOST, "any header fits");
+static_assert(PREFIX + (NUMBERS + FORGETTING) * NUMBER_MOST + CHECKSUM <= DUMP_HEADER_MOST,
+              "any header fits");
 
 /* ------------------------------------------------------------------------- numbers -- */
 
@@ -127,7 +129,8 @@ static unsigned flags_of(const struct value *value)
 {
 	return (value->recipe.kind == KIND_BF ? FLAG_BF : 0) |
 	       (value->recipe.fixed ? FLAG_FIXED : 0) |
-	       (value->incoming != NULL && value->incoming->foreign ? FLAG_FOREIGN : 0);
+	       (value->incoming != NULL && value->incoming->foreign ? FLAG_FOREIGN : 0) |
+	       (value_forgets(value) ? FLAG_FORGETS : 0);
 }
 
 size_t dump_header(const struct value *value, unsigned char header[DUMP_HEADER_MOST])
@@ -139,14 +142,14 @@ size_t dump_header(const struct value *value, unsigned char header[DUMP_HEADER_M
 	header[4] = (unsigned char)flags_of(value);
 	header[5] = (unsigned char)recipe->family;
 	put_fixed(header + 6, error, 8);
-	const uint64_t numbers[NUMBERS] = {
+	const uint64_t numbers[NUMBERS + FORGETTING] = {
 		recipe->capacity,    recipe->max_capacity + 1, recipe->expansion,
 		recipe->bucket_size, recipe->max_iterations,   value->items,
 		value->deleted,      value->limit + 1,         legacy_size(value),
-		image_size(value),
+		image_size(value),   recipe->window,           recipe->slices,
 	};
 	unsigned char *at = header + PREFIX;
-	for (unsigned i = 0; i < NUMBERS; i++)
+	for (unsigned i = 0; i < NUMBERS + (value_forgets(value) ? FORGETTING : 0); i++)
 		at = put_number(at, numbers[i]);
 	put_fixed(at, checksum(header, (size_t)(at - header)), CHECKSUM);
 	return (size_t)(at - header) + CHECKSUM;
@@ -185,6 +188,8 @@ static struct value *create_incoming(const struct value *like, const struct inco
 
 static bool makes_sense(const struct value *value, const struct incoming *incoming)
 {
+	if (value_forgets(value) && (incoming->legacy > 0 || value->since > SINCE_MOST))
+		return false;
 	bool legacy_only = incoming->image == 0 && incoming->legacy > 0;
 	return recipe_makes_sense(&value->recipe) &&
 	       nidus_family_name(value->recipe.family) != NULL &&
@@ -207,6 +212,12 @@ struct value *dump_read_header(const void *bytes, size_t size, enum kind kind, s
 	like.limit = get_number(&reading) - 1;
 	incoming.legacy = get_number(&reading);
 	incoming.image = get_number(&reading);
+	if (header[4] & FLAG_FORGETS) {
+		like.recipe.window = (uint32_t)get_small(&reading, WINDOW_MOST);
+		like.recipe.slices = (uint8_t)get_small(&reading, UINT8_MAX);
+		if (like.recipe.slices == 0)
+			return NULL;
+	}
 	incoming.foreign = (header[4] & FLAG_FOREIGN) != 0;
 	if (reading.at == NULL || reading.end - reading.at < CHECKSUM)
 		return NULL;
@@ -299,8 +310,8 @@ static bool fits(const struct value *value)
 	const struct recipe *recipe = &value->recipe;
 	nidus_info info = value_info(value);
 	return info.family == recipe->family && info.count == value->items &&
-	       info.max_capacity >= recipe->capacity &&
-	       (recipe->kind != KIND_CF || (info.features & NIDUS_DELETE));
+	       info.max_capacity >= recipe->capacity && info.slices == recipe->slices &&
+	       (recipe->kind != KIND_CF || recipe->slices > 0 || (info.features & NIDUS_DELETE));
 }
 
 static bool read_image(struct value *value, struct counted *from, const char **why)

@@ -6,12 +6,16 @@
  * written seven bits to a byte, the lowest first, with 128 added to all bytes but the last:
  *
  *     89 6e 52 33                 "\x89nR3"
- *     flags, 1 byte               1: BF, 2: does not grow, 4: chunks of RedisBloom are loaded
+ *     flags, 1 byte               1: BF, 2: does not grow, 4: chunks of RedisBloom are loaded,
+ *                                 8: forgets
  *     family, 1 byte
  *     error, 8 bytes              a double, little-endian
  *     v capacity, max_capacity, expansion, bucket size, max iterations, items, deleted, limit
  *                                 of max_capacity and limit one more, and 0 of one without a size
+ *                                 instead of deleted of one that forgets: when this slice began, in
+ *                                 milliseconds since 1970
  *     v legacy, image             bytes of the two parts of the body
+ *     v window, slices            of one that forgets, in seconds
  *     checksum, 4 bytes           of all before it
  *
  * The body is the legacy filter if there is one (bytes of its header as a number of four bytes,
@@ -23,7 +27,7 @@
 
 #include "value.h"
 
-#define DUMP_HEADER_MOST 128
+#define DUMP_HEADER_MOST 160
 
 /* Writes the header and returns its size. */
 size_t dump_header(const struct value *value, unsigned char header[DUMP_HEADER_MOST]);

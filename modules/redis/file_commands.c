@@ -29,6 +29,18 @@ static int reply_file(RedisModuleCtx *ctx, const struct value *value, size_t siz
 	return SERVER_OK;
 }
 
+/* In a file no time passes: what is due is ticked in a copy. */
+static int reply_recent_file(RedisModuleCtx *ctx, const struct value *value)
+{
+	struct value *copy = memory_has_room(ctx, value_bytes(value)) ? value_copy(value) : NULL;
+	if (copy == NULL)
+		return server.ReplyWithError(ctx, "OOM no memory for a copy of the filter");
+	value_tick(copy, value_due(copy));
+	reply_file(ctx, copy, nidus_saved_size(copy->filter));
+	value_free(copy);
+	return SERVER_OK;
+}
+
 int filter_export(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	struct value *value;
@@ -45,7 +57,8 @@ int filter_export(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	if (size > FILE_MOST)
 		return server.ReplyWithError(ctx, "ERR a filter of more than 512 MB cannot be "
 		                                  "exported in one piece: use SCANDUMP");
-	return reply_file(ctx, value, size);
+	return value_forgets(value) && value_due(value) > 0 ? reply_recent_file(ctx, value)
+	                                                    : reply_file(ctx, value, size);
 }
 
 /* --------------------------------------------------------------------------- IMPORT -- */
@@ -105,7 +118,10 @@ static struct value *value_of(nidus_filter *filter, uint64_t memory, const struc
 	struct recipe recipe = recipe_of(&info, kind);
 	struct value *value = NULL;
 	*error = "OOM no memory for another filter";
-	if (kind == KIND_CF && !deletes)
+	if (info.slices > 0)
+		*error = "ERR this filter forgets, and its file does not tell how long a slice "
+			 "lasts: use DUMP and RESTORE, or SCANDUMP and LOADCHUNK";
+	else if (kind == KIND_CF && !deletes)
 		*error = "ERR this filter cannot delete; it is for BF.* only";
 	else if (!recipe_makes_sense(&recipe))
 		*error = "ERR this filter is larger than those that commands can make";

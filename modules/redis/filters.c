@@ -32,26 +32,29 @@ static int reserve_beside(RedisModuleCtx *ctx, RedisModuleString *key, struct va
 	if (status != NIDUS_OK)
 		return server.ReplyWithError(ctx, value_failure(status));
 	keys_settle(ctx, key, value);
-	recipe_replicate(&value->recipe, ctx, key);
+	recipe_replicate(&value->recipe, value->since, ctx, key);
 	return server.ReplyWithSimpleString(ctx, "OK");
 }
 
-static int reserve(RedisModuleCtx *ctx, RedisModuleString *key, struct recipe *recipe)
+static int reserve(RedisModuleCtx *ctx, RedisModuleString *key, struct recipe *recipe,
+                   uint64_t since)
 {
 	struct value *value;
 	const char *error = "ERR item exists";
 	enum found found = keys_write_incoming(ctx, key, recipe->kind, &value);
 	if (found == REFUSED)
 		return SERVER_OK;
-	if (found == FOUND && !is_replicated_beside(ctx, value))
+	if (found == FOUND && (recipe->slices > 0 || !is_replicated_beside(ctx, value)))
 		return server.ReplyWithError(ctx, error);
 	if (found == FOUND)
 		return reserve_beside(ctx, key, value, recipe);
 	value = value_create(ctx, recipe, &error);
 	if (value == NULL)
 		return server.ReplyWithError(ctx, error);
+	if (since > 0)
+		value->since = since;
 	keys_set(ctx, key, value);
-	recipe_replicate(recipe, ctx, key);
+	recipe_replicate(recipe, value->since, ctx, key);
 	keys_notify(ctx, recipe->kind == KIND_CF ? "cf.reserve" : "bf.reserve", key);
 	return server.ReplyWithSimpleString(ctx, "OK");
 }
@@ -64,13 +67,15 @@ static int parse_and_reserve(RedisModuleCtx *ctx, struct arguments *arguments,
 		wrong = recipe_finish(recipe);
 	if (wrong != NULL)
 		return server.ReplyWithError(ctx, wrong);
-	return reserve(ctx, arguments->argv[1], recipe);
+	if (!keys_are_ticked(ctx) && arguments->since > (uint64_t)server.Milliseconds())
+		return server.ReplyWithError(ctx, "SINCE: value must not be in the future");
+	return reserve(ctx, arguments->argv[1], recipe, arguments->since);
 }
 
 int cf_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	struct recipe recipe = recipe_default(KIND_CF);
-	struct arguments arguments = { argv, argc, 3 };
+	struct arguments arguments = { argv, argc, 3, 0 };
 	if (argc < 3)
 		return server.WrongArity(ctx);
 	const char *wrong = recipe_parse_capacity(&recipe, argv[2]);
@@ -82,7 +87,7 @@ int cf_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 int bf_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	struct recipe recipe = recipe_default(KIND_BF);
-	struct arguments arguments = { argv, argc, 4 };
+	struct arguments arguments = { argv, argc, 4, 0 };
 	if (argc < 4)
 		return server.WrongArity(ctx);
 	const char *wrong = recipe_parse_error(&recipe, argv[2]);
@@ -119,6 +124,8 @@ static uint64_t filters_in(const struct value *value)
 
 static uint64_t deleted_from(const struct value *value)
 {
+	if (value_forgets(value))
+		return 0;
 	return value->deleted + (value->legacy != NULL ? value->legacy->deleted : 0);
 }
 
@@ -132,6 +139,18 @@ static uint64_t buckets_of(const struct value *value)
 	return buckets;
 }
 
+/* The window, and how many items each slice has, the youngest first. */
+static void reply_window(RedisModuleCtx *ctx, const struct value *value)
+{
+	reply_field(ctx, "Window", value->recipe.window);
+	reply_field(ctx, "Slices", value->recipe.slices);
+	server.ReplyWithSimpleString(ctx, "Items per slice");
+	server.ReplyWithArray(ctx, value->recipe.slices);
+	uint64_t due = value_due(value);
+	for (unsigned age = 0; age < value->recipe.slices; age++)
+		server.ReplyWithLongLong(ctx, (long long)value_of_age(value, age, due));
+}
+
 int cf_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
 	struct value *value;
@@ -139,7 +158,7 @@ int cf_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 		return server.WrongArity(ctx);
 	if (!find_to_tell(ctx, argv[1], KIND_CF, &value))
 		return SERVER_OK;
-	server.ReplyWithMap(ctx, 8);
+	server.ReplyWithMap(ctx, value_forgets(value) ? 11 : 8);
 	reply_field(ctx, "Size", value_bytes(value));
 	reply_field(ctx, "Number of buckets", buckets_of(value));
 	reply_field(ctx, "Number of filters", filters_in(value));
@@ -148,6 +167,8 @@ int cf_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	reply_field(ctx, "Bucket size", value->recipe.bucket_size);
 	reply_field(ctx, "Expansion rate", value->recipe.expansion);
 	reply_field(ctx, "Max iterations", value->recipe.max_iterations);
+	if (value_forgets(value))
+		reply_window(ctx, value);
 	return SERVER_OK;
 }
 
@@ -359,6 +380,35 @@ int cf_debug(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 	                  (unsigned long long)deleted_from(value),
 	                  (unsigned long long)filters_in(value), value->recipe.max_iterations,
 	                  value->recipe.expansion);
+}
+
+/* ---------------------------------------------------------------------------- TICK -- */
+
+/*
+ * NIDUS.TICK key n: so a master tells that slices ended. From a client it ticks what is due
+ * by the clock, n at most; the answer is how many there were.
+ */
+int filter_tick(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+{
+	struct value *value;
+	long long n;
+	if (argc != 3)
+		return server.WrongArity(ctx);
+	if (server.StringToLongLong(argv[2], &n) != SERVER_OK || n < 1 || (uint64_t)n > SINCE_MOST)
+		return server.ReplyWithError(ctx, "ERR bad number of slices");
+	enum found found = keys_write_unticked(ctx, argv[1], KIND_CF, &value);
+	if (found == REFUSED)
+		return SERVER_OK;
+	if (found == MISSING)
+		return server.ReplyWithError(ctx, "ERR not found");
+	if (!value_forgets(value))
+		return server.ReplyWithError(ctx, "ERR this filter forgets nothing: it was made "
+		                                  "without a WINDOW");
+	uint64_t due = keys_are_ticked(ctx) ? (uint64_t)n : value_due(value);
+	if (due > (uint64_t)n)
+		due = (uint64_t)n;
+	keys_tick(ctx, argv[1], value, due);
+	return server.ReplyWithLongLong(ctx, (long long)due);
 }
 
 /* ------------------------------------------------------------------------- COMPACT -- */

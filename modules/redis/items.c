@@ -53,14 +53,25 @@ static int exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, enum 
 	return server.ReplyWithBool(ctx, found == FOUND && has_item(value, argv[2]));
 }
 
+/* Looks items up in a filter of ours. */
+static void ask_batch(const struct value *value, RedisModuleString **items, size_t n, uint8_t *yes)
+{
+	uint64_t hashes[BATCH];
+	uint64_t due = value_forgets(value) ? value_due(value) : 0;
+	hash_items(value, items, n, hashes);
+	if (due == 0)
+		nidus_contains_batch(value->filter, hashes, n, yes);
+	else
+		for (size_t i = 0; i < n; i++)
+			yes[i] = value_has_recent(value, hashes[i], due);
+}
+
 static void reply_batch(RedisModuleCtx *ctx, const struct value *value, RedisModuleString **items,
                         size_t n)
 {
-	uint64_t hashes[BATCH];
 	uint8_t yes[BATCH] = { 0 };
 	if (value != NULL && value->legacy == NULL) {
-		hash_items(value, items, n, hashes);
-		nidus_contains_batch(value->filter, hashes, n, yes);
+		ask_batch(value, items, n, yes);
 	} else if (value != NULL) {
 		for (size_t i = 0; i < n; i++)
 			yes[i] = has_item(value, items[i]);
@@ -108,6 +119,8 @@ static uint64_t count_item(const struct value *value, RedisModuleString *item)
 	size_t len;
 	const char *bytes = server.StringPtrLen(item, &len);
 	uint64_t count = 0;
+	if (value_forgets(value))
+		return value_has(value, bytes, len);
 	if (value->legacy != NULL)
 		count += legacy_count(value->legacy, bytes, len);
 	if (value->filter != NULL)
@@ -143,6 +156,7 @@ struct adding {
 	RedisModuleString *key;
 	struct value *value;
 	bool created;
+	bool refused; /* one of the items that replicas are told of */
 	const struct way *way;
 };
 
@@ -182,15 +196,29 @@ static bool begin(struct adding *adding, struct recipe *recipe, bool nocreate)
 	return true;
 }
 
+/*
+ * Whether replicas are to be told of an item: it went in or was refreshed. A filter that forgets has swept out what
+ * expired before it refuses an item as full: replicas are told, so that they sweep as well. Not so for lack of
+ * memory, which they may have.
+ */
+static bool is_told(struct adding *adding, nidus_status status)
+{
+	bool forgets = value_forgets(adding->value);
+	adding->refused |= forgets && status == NIDUS_FULL;
+	return status == NIDUS_OK || (forgets && status == NIDUS_FULL) ||
+	       (forgets && status == NIDUS_PRESENT && !adding->way->fresh);
+}
+
 /* Tells everybody about the `n` items that went in, of `all` that were asked for. */
 static void end(const struct adding *adding, RedisModuleString **in, size_t n, size_t all)
 {
 	memory_allow(UINT64_MAX);
 	if (adding->created)
-		recipe_replicate(&adding->value->recipe, adding->ctx, adding->key);
+		recipe_replicate(&adding->value->recipe, adding->value->since, adding->ctx,
+		                 adding->key);
 	if (n == 0 && !adding->created)
 		return;
-	if (n == all && !adding->created)
+	if (n == all && !adding->created && !adding->refused)
 		server.ReplicateVerbatim(adding->ctx);
 	else if (n > 0)
 		server.Replicate(adding->ctx, adding->way->insert, "sccv", adding->key, "NOCREATE",
@@ -240,7 +268,7 @@ static int add_one(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, cons
 		server.ReplyWithBool(ctx, status == NIDUS_OK);
 	else
 		server.ReplyWithError(ctx, refusal(adding.value, status));
-	end(&adding, argv + 2, status == NIDUS_OK, 1);
+	end(&adding, argv + 2, is_told(&adding, status), 1);
 	return SERVER_OK;
 }
 
@@ -274,7 +302,7 @@ static size_t add_items(struct adding *adding, RedisModuleString **items, size_t
 		nidus_status status =
 			legacy ? add_beside(adding, items[i])
 			       : value_add(adding->value, hashes[i % BATCH], adding->way->fresh);
-		if (status == NIDUS_OK)
+		if (is_told(adding, status))
 			in[added++] = items[i];
 		reply_added(adding, status);
 	}
@@ -299,7 +327,7 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, const
 		return server.WrongArity(ctx);
 	struct adding adding = { .ctx = ctx, .key = argv[1], .way = way };
 	struct recipe recipe = recipe_default(way->kind);
-	struct arguments arguments = { argv, argc, 2 };
+	struct arguments arguments = { argv, argc, 2, 0 };
 	bool nocreate = false;
 	const char *wrong = recipe_parse(&recipe, &arguments, &nocreate);
 	if (wrong == NULL)
@@ -379,6 +407,13 @@ static bool find_to_delete(RedisModuleCtx *ctx, RedisModuleString *key, struct v
 		                      "ERR items were added to this filter of RedisBloom since "
 		                      "it was moved here: nothing can be deleted from it any "
 		                      "more. Make a new filter and add all items to that");
+		return false;
+	}
+	if (found == FOUND && value_forgets(*value)) {
+		server.ReplyWithError(ctx,
+		                      "ERR nothing can be deleted from a filter with a WINDOW: "
+		                      "it could take another item that looks the same. "
+		                      "Items go when their time is over");
 		return false;
 	}
 	return found == FOUND;

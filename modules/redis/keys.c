@@ -58,10 +58,32 @@ enum found keys_read_any(RedisModuleCtx *ctx, RedisModuleString *name, struct va
 	return keys_read(ctx, name, bf ? KIND_BF : KIND_CF, value);
 }
 
+enum found keys_write_unticked(RedisModuleCtx *ctx, RedisModuleString *name, enum kind kind,
+                               struct value **value)
+{
+	return open_whole(ctx, name, kind, SERVER_READ | SERVER_WRITE, value);
+}
+
+bool keys_are_ticked(RedisModuleCtx *ctx)
+{
+	return (server.GetContextFlags(ctx) & (SERVER_IS_REPLICATED | SERVER_IS_LOADING)) != 0;
+}
+
+void keys_tick(RedisModuleCtx *ctx, RedisModuleString *name, struct value *value, uint64_t n)
+{
+	if (n == 0)
+		return;
+	value_tick(value, n);
+	server.Replicate(ctx, "NIDUS.TICK", "sl", name, (long long)n);
+}
+
 enum found keys_write(RedisModuleCtx *ctx, RedisModuleString *name, enum kind kind,
                       struct value **value)
 {
-	return open_whole(ctx, name, kind, SERVER_READ | SERVER_WRITE, value);
+	enum found found = keys_write_unticked(ctx, name, kind, value);
+	if (found == FOUND && value_forgets(*value) && !keys_are_ticked(ctx))
+		keys_tick(ctx, name, *value, value_due(*value));
+	return found;
 }
 
 enum found keys_write_incoming(RedisModuleCtx *ctx, RedisModuleString *name, enum kind kind,

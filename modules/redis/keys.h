@@ -17,9 +17,23 @@ enum found keys_read(RedisModuleCtx *ctx, RedisModuleString *name, enum kind kin
 /* The same of either kind. */
 enum found keys_read_any(RedisModuleCtx *ctx, RedisModuleString *name, struct value **value);
 
-/* The value of a key, to change it. A missing key is created by keys_set. */
+/*
+ * The value of a key, to change it. A missing key is created by keys_set. A filter that forgets has
+ * ticked what was due by the clock, and replicas and the AOF are told so before anything else: they never look
+ * at the clock themselves.
+ */
 enum found keys_write(RedisModuleCtx *ctx, RedisModuleString *name, enum kind kind,
                       struct value **value);
+
+/* The same, without a tick. */
+enum found keys_write_unticked(RedisModuleCtx *ctx, RedisModuleString *name, enum kind kind,
+                               struct value **value);
+
+/* Ticks so many slices of a filter that forgets, and says so to replicas and the AOF. */
+void keys_tick(RedisModuleCtx *ctx, RedisModuleString *name, struct value *value, uint64_t n);
+
+/* Whether somebody else has looked at the clock for this command: it is replicated or loaded. */
+bool keys_are_ticked(RedisModuleCtx *ctx);
 
 /* The same, but a value that LOADCHUNK brings is found before it is whole. */
 enum found keys_write_incoming(RedisModuleCtx *ctx, RedisModuleString *name, enum kind kind,

@@ -26,6 +26,12 @@ static bool add_to_merge(struct merging *merging, const struct value *value)
 		server.ReplyWithError(merging->ctx, "ERR a filter of RedisBloom cannot be merged");
 		return false;
 	}
+	if (value_forgets(value)) {
+		server.ReplyWithError(merging->ctx,
+		                      "ERR a filter with a WINDOW cannot be merged: slices of two "
+		                      "begin at different times");
+		return false;
+	}
 	if (merging->n == 0)
 		merging->first = value;
 	merging->filters[merging->n++] = value->filter;

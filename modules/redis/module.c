@@ -50,7 +50,9 @@
 	OPTION("bucketsize", SERVER_ARG_INTEGER, "BUCKETSIZE"),               \
 		OPTION("maxiterations", SERVER_ARG_INTEGER, "MAXITERATIONS"), \
 		OPTION("expansion", SERVER_ARG_INTEGER, "EXPANSION"),         \
-		OPTION("error", SERVER_ARG_DOUBLE, "ERROR"), SHAPE
+		OPTION("error", SERVER_ARG_DOUBLE, "ERROR"), SHAPE,           \
+		OPTION("window", SERVER_ARG_INTEGER, "WINDOW"),               \
+		OPTION("slices", SERVER_ARG_INTEGER, "SLICES")
 #define BF_SHAPE                                                                                \
 	OPTION("expansion", SERVER_ARG_INTEGER, "EXPANSION"), FLAG("nonscaling", "NONSCALING"), \
 		SHAPE
@@ -71,6 +73,7 @@ static struct server_arg merge_args[] = { KEY("dest"),
 static struct server_arg dump_args[] = { KEY("key"), VALUE("iterator", SERVER_ARG_INTEGER), END };
 static struct server_arg load_args[] = { KEY("key"), VALUE("iterator", SERVER_ARG_INTEGER),
 	                                 VALUE("data", SERVER_ARG_STRING), END };
+static struct server_arg tick_args[] = { KEY("key"), VALUE("slices", SERVER_ARG_INTEGER), END };
 static struct server_arg import_args[] = {
 	KEY("key"),       VALUE("file", SERVER_ARG_STRING), FLAG("cf", "CF"),
 	FLAG("bf", "BF"), FLAG("replace", "REPLACE"),       END,
@@ -85,7 +88,8 @@ static struct server_arg field_args[] = {
 	END,
 };
 static struct server_arg cf_reserve_args[] = { KEY("key"), VALUE("capacity", SERVER_ARG_INTEGER),
-	                                       CF_SHAPE, END };
+	                                       CF_SHAPE,
+	                                       OPTION("since", SERVER_ARG_INTEGER, "SINCE"), END };
 static struct server_arg bf_reserve_args[] = { KEY("key"), VALUE("error", SERVER_ARG_DOUBLE),
 	                                       VALUE("capacity", SERVER_ARG_INTEGER), BF_SHAPE,
 	                                       END };
@@ -212,6 +216,8 @@ static const struct command {
 	  "O(n) for n bytes of the filter", "Gives a filter as a file of nidus." },
 	{ "nidus.import", filter_import, ADDS, -3, added_to, import_args,
 	  "O(n) for n bytes of the filter", "Makes a filter from a file of nidus." },
+	{ "nidus.tick", filter_tick, "write fast", 3, updated, tick_args, "O(1)",
+	  "Ends slices of a filter that forgets, as far as their time is over." },
 };
 
 /* Where the server has them: COMMAND DOCS, flags of keys, a check of the number of arguments. */

@@ -11,6 +11,9 @@
 #include <strings.h>
 
 #define GROWS_BY 100
+#define GROWS_BY_FORGETTING 4 /* a window's items are known, and room to grow costs bits of each */
+#define SLICES_USUAL 16
+#define SLICES_MOST 254
 
 struct recipe recipe_default(enum kind kind)
 {
@@ -146,6 +149,28 @@ const char *recipe_read_seed(RedisModuleString *text, uint64_t *seed)
 	return *seed != 0 ? NULL : "SEED: value must be in the range [1, 2^64 - 1]";
 }
 
+static const char *parse_window(struct recipe *recipe, RedisModuleString *text)
+{
+	uint64_t seconds;
+	if (!read_number(text, &seconds))
+		return "Couldn't parse WINDOW";
+	if (seconds < 1 || seconds > WINDOW_MOST)
+		return "WINDOW: value must be in the range [1, 1000000000]";
+	recipe->window = (uint32_t)seconds;
+	return NULL;
+}
+
+static const char *parse_slices(struct recipe *recipe, RedisModuleString *text)
+{
+	uint64_t slices;
+	if (!read_number(text, &slices))
+		return "Couldn't parse SLICES";
+	if (slices < 2 || slices > SLICES_MOST)
+		return "SLICES: value must be in the range [2, 254]";
+	recipe->slices = (uint8_t)slices;
+	return NULL;
+}
+
 static const char *parse_seed(struct recipe *recipe, RedisModuleString *text)
 {
 	return recipe_read_seed(text, &recipe->seed);
@@ -169,6 +194,8 @@ static const struct option {
 	{ "MAXCAPACITY", FOR_CF | FOR_BF, parse_max_capacity },
 	{ "FAMILY", FOR_CF | FOR_BF, parse_family },
 	{ "SEED", FOR_CF | FOR_BF, parse_seed },
+	{ "WINDOW", FOR_CF, parse_window },
+	{ "SLICES", FOR_CF, parse_slices },
 };
 
 static bool is(RedisModuleString *text, const char *word)
@@ -206,9 +233,24 @@ static const char *parse_pair(struct recipe *recipe, struct arguments *arguments
 	return option->parse(recipe, arguments->argv[arguments->at - 1]);
 }
 
+/* SINCE, of RESERVE for a filter that forgets: replicas and the AOF are told it. */
+static const char *parse_since(struct arguments *arguments)
+{
+	uint64_t since;
+	if (arguments->at + 1 >= arguments->argc)
+		return "Unknown argument received";
+	arguments->at += 2;
+	if (!read_number(arguments->argv[arguments->at - 1], &since))
+		return "Couldn't parse SINCE";
+	if (since < 1 || since > SINCE_MOST)
+		return "SINCE: value must be milliseconds since 1970";
+	arguments->since = since;
+	return NULL;
+}
+
 const char *recipe_parse(struct recipe *recipe, struct arguments *arguments, bool *nocreate)
 {
-	bool insert = nocreate != NULL, nonscaling = false, expansion = false;
+	bool insert = nocreate != NULL, nonscaling = false, expansion = false, family = false;
 	const char *wrong = NULL;
 	while (wrong == NULL && arguments->at < arguments->argc) {
 		RedisModuleString *word = arguments->argv[arguments->at];
@@ -222,14 +264,23 @@ const char *recipe_parse(struct recipe *recipe, struct arguments *arguments, boo
 		} else if (recipe->kind == KIND_BF && is(word, "NONSCALING")) {
 			arguments->at++;
 			nonscaling = true;
+		} else if (recipe->kind == KIND_CF && !insert && is(word, "SINCE")) {
+			wrong = parse_since(arguments);
 		} else {
 			expansion = expansion || is(word, "EXPANSION");
+			family = family || is(word, "FAMILY");
 			wrong = parse_pair(recipe, arguments, insert);
 		}
 	}
 	if (wrong == NULL && nonscaling && expansion)
 		return "Nonscaling filters cannot expand";
 	recipe->fixed = nonscaling || recipe->expansion == 0;
+	if (recipe->window > 0 && !family)
+		recipe->family = NIDUS_AUTO; /* the default may be one that cannot forget */
+	if (recipe->window > 0 && recipe->slices == 0)
+		recipe->slices = SLICES_USUAL;
+	if (wrong == NULL && recipe->window == 0 && (recipe->slices > 0 || arguments->since > 0))
+		return "SLICES and SINCE: only a filter with a WINDOW has them";
 	return wrong;
 }
 
@@ -242,6 +293,9 @@ static const char *check_capacity(const struct recipe *recipe)
 		return "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]";
 	if (recipe->max_capacity != 0 && recipe->max_capacity < recipe->capacity)
 		return "MAXCAPACITY: value must be at least the capacity";
+	if (recipe->window > 0 && recipe->max_capacity == NIDUS_UNLIMITED)
+		return "MAXCAPACITY: a filter with a WINDOW needs one, the most items that are "
+		       "there at a time";
 	if (recipe->fixed && recipe->max_capacity > recipe->capacity)
 		return "MAXCAPACITY: this filter does not grow (NONSCALING or EXPANSION 0)";
 	return NULL;
@@ -270,7 +324,9 @@ const char *recipe_finish(struct recipe *recipe)
 	if (wrong != NULL || recipe->max_capacity != 0)
 		return wrong;
 	recipe->yielding = !recipe->fixed;
-	recipe->max_capacity = recipe->fixed ? recipe->capacity : NIDUS_UNLIMITED;
+	recipe->max_capacity = recipe->fixed        ? recipe->capacity
+	                       : recipe->window > 0 ? recipe->capacity * GROWS_BY_FORGETTING
+	                                            : NIDUS_UNLIMITED;
 	if (!recipe->fixed && settings.max_capacity != 0)
 		recipe_limit(recipe, (uint64_t)settings.max_capacity);
 	return NULL;
@@ -283,19 +339,34 @@ void recipe_limit(struct recipe *recipe, uint64_t least)
 		recipe->max_capacity = least;
 }
 
+static bool forgetting_makes_sense(const struct recipe *recipe)
+{
+	if (recipe->slices == 0)
+		return recipe->window == 0;
+	return recipe->kind == KIND_CF && recipe->slices >= 2 && recipe->slices <= SLICES_MOST &&
+	       recipe->window >= 1 && recipe->window <= WINDOW_MOST;
+}
+
 bool recipe_makes_sense(const struct recipe *recipe)
 {
 	return recipe->capacity >= 1 && recipe->capacity <= RECIPE_LOADED_MOST &&
 	       recipe->max_capacity >= recipe->capacity &&
 	       (recipe->max_capacity <= RECIPE_LOADED_MOST ||
 	        recipe->max_capacity == NIDUS_UNLIMITED) &&
-	       recipe->error > 0 && recipe->error < 1 && recipe->expansion <= EXPANSION_MOST;
+	       recipe->error > 0 && recipe->error < 1 && recipe->expansion <= EXPANSION_MOST &&
+	       forgetting_makes_sense(recipe);
+}
+
+uint64_t recipe_slice(const struct recipe *recipe)
+{
+	uint64_t window = recipe->window * UINT64_C(1000), parts = recipe->slices - 1u;
+	return (window + parts - 1) / parts;
 }
 
 /* The words of a RESERVE command after the key. */
 struct words {
 	RedisModuleCtx *ctx;
-	RedisModuleString *word[16];
+	RedisModuleString *word[24];
 	size_t n;
 };
 
@@ -341,7 +412,8 @@ static void spell_bf(struct words *words, const struct recipe *recipe)
 		add_number(words, "EXPANSION", recipe->expansion);
 }
 
-void recipe_replicate(const struct recipe *recipe, RedisModuleCtx *ctx, RedisModuleString *key)
+void recipe_replicate(const struct recipe *recipe, uint64_t since, RedisModuleCtx *ctx,
+                      RedisModuleString *key)
 {
 	struct words words = { .ctx = ctx };
 	bool cf = recipe->kind == KIND_CF;
@@ -351,6 +423,11 @@ void recipe_replicate(const struct recipe *recipe, RedisModuleCtx *ctx, RedisMod
 	add_word(&words, "FAMILY");
 	add_word(&words, nidus_family_name(recipe->family));
 	add_number(&words, "SEED", recipe->seed);
+	if (recipe->slices > 0) {
+		add_number(&words, "WINDOW", recipe->window);
+		add_number(&words, "SLICES", recipe->slices);
+		add_number(&words, "SINCE", since);
+	}
 	server.Replicate(ctx, cf ? "CF.RESERVE" : "BF.RESERVE", "sv", key, words.word, words.n);
 	while (words.n > 0)
 		server.FreeString(ctx, words.word[--words.n]);

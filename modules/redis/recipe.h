@@ -19,6 +19,8 @@ enum kind { KIND_CF, KIND_BF };
 #define RECIPE_LOADED_MOST (UINT64_C(1) << 44)       /* of filters made elsewhere */
 
 #define EXPANSION_MOST 32768
+#define WINDOW_MOST UINT32_C(1000000000) /* seconds */
+#define SINCE_MOST (UINT64_C(1) << 48)   /* milliseconds since 1970 */
 #define ERROR_LEAST 0x1p-32
 
 /* Every value has one, and there may be many: fields are no wider than what they are for. */
@@ -32,8 +34,10 @@ struct recipe {
 	uint8_t bucket_size;     /* the same */
 	uint8_t family;          /* a nidus_family; NIDUS_AUTO until the filter is made */
 	uint8_t kind;            /* an enum kind */
+	uint8_t slices;          /* CF: of a filter that forgets; 0: it does not */
 	bool yielding : 1;       /* the default: less where the family cannot do so much */
 	bool fixed : 1;          /* NONSCALING, or EXPANSION 0 */
+	uint32_t window;         /* seconds that a filter that forgets remembers; 0: all */
 };
 
 /* What the settings say (settings.h). */
@@ -44,6 +48,7 @@ struct arguments {
 	RedisModuleString **argv;
 	int argc;
 	int at;
+	uint64_t since; /* of RESERVE: when the first slice began; 0: now */
 };
 
 /*
@@ -70,7 +75,14 @@ void recipe_limit(struct recipe *recipe, uint64_t least);
 /* Whether the numbers make sense, wherever they come from. */
 bool recipe_makes_sense(const struct recipe *recipe);
 
-/* Sends the RESERVE command that makes this filter to replicas and the AOF. */
-void recipe_replicate(const struct recipe *recipe, RedisModuleCtx *ctx, RedisModuleString *key);
+/* Milliseconds that a slice of a filter that forgets lasts: slices - 1 of them are a window. */
+uint64_t recipe_slice(const struct recipe *recipe);
+
+/*
+ * Sends the RESERVE command that makes this filter to replicas and the AOF; of one that
+ * forgets, with the time when its slice began.
+ */
+void recipe_replicate(const struct recipe *recipe, uint64_t since, RedisModuleCtx *ctx,
+                      RedisModuleString *key);
 
 #endif

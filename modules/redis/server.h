@@ -181,6 +181,7 @@ typedef int server_apply(RedisModuleCtx *ctx, void *context, RedisModuleString *
 	X(void, Log, (RedisModuleCtx *, const char *, const char *, ...))                       \
 	X(void, LogIOError, (RedisModuleIO *, const char *, const char *, ...))                 \
 	X(void, GetRandomBytes, (unsigned char *, size_t))                                      \
+	X(long long, Milliseconds, (void))                                                      \
 	X(RedisModuleServerInfoData *, GetServerInfo, (RedisModuleCtx *, const char *))         \
 	X(void, FreeServerInfo, (RedisModuleCtx *, RedisModuleServerInfoData *))                \
 	X(unsigned long long, ServerInfoGetFieldUnsigned,                                       \

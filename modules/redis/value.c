@@ -102,7 +102,10 @@ static nidus_options options_of(const struct recipe *recipe)
 	options.fpr = recipe->error;
 	options.seed = recipe->seed;
 	options.allocator = *memory_allocator();
-	if (recipe->kind == KIND_CF)
+	options.slices = recipe->slices;
+	if (recipe->slices > 0)
+		options.features = NIDUS_ENUMERATE | NIDUS_GROW;
+	else if (recipe->kind == KIND_CF)
 		options.features = NIDUS_DELETE | NIDUS_ENUMERATE | NIDUS_MERGE | NIDUS_GROW;
 	else if (!recipe->fixed)
 		options.features = NIDUS_GROW;
@@ -140,12 +143,14 @@ const char *value_failure(nidus_status status)
 /*
  * Filters that can grow equally far begin equally small, so that they merge whatever they were reserved for; then
  * they get the room that was asked for. Of those without a size, which can all grow equally far, large
- * ones do not: they are smaller if all that was reserved goes to the first generation.
+ * ones do not: they are smaller if all that was reserved goes to the first generation. Those that forget merge
+ * with none.
  */
 static nidus_status create_grown(const nidus_options *options, nidus_filter **filter)
 {
 	nidus_options first = *options;
-	bool merges = options->max_capacity != NIDUS_UNLIMITED || options->capacity <= MERGING_MOST;
+	bool merges = options->slices == 0 && (options->max_capacity != NIDUS_UNLIMITED ||
+	                                       options->capacity <= MERGING_MOST);
 	if (options->max_capacity > options->capacity && options->capacity > FIRST_CAPACITY &&
 	    merges)
 		first.capacity = FIRST_CAPACITY;
@@ -236,6 +241,8 @@ static nidus_status fill_in(RedisModuleCtx *ctx, struct value *value)
 	value->memory += memory_balance() - before;
 	value->recipe.family = (uint8_t)value_info(value).family;
 	value->limit = limit_of(value);
+	if (value_forgets(value))
+		value->since = (uint64_t)server.Milliseconds();
 	count_filter(filter, value->recipe.family, 1);
 	return NIDUS_OK;
 }
@@ -339,6 +346,52 @@ void value_set_legacy(struct value *value, struct legacy *legacy)
 		count(&statistics.legacy, 1);
 }
 
+/* ------------------------------------------------------------------ filters that forget -- */
+
+bool value_forgets(const struct value *value)
+{
+	return value->recipe.slices > 0;
+}
+
+uint64_t value_due(const struct value *value)
+{
+	uint64_t now = (uint64_t)server.Milliseconds();
+	return now > value->since ? (now - value->since) / recipe_slice(&value->recipe) : 0;
+}
+
+void value_tick(struct value *value, uint64_t n)
+{
+	uint64_t before = memory_balance();
+	for (uint64_t i = 0; i < n && i < value->recipe.slices; i++) /* then nothing is left */
+		(void)nidus_tick(value->filter);
+	if (n > (SINCE_MOST - value->since) / recipe_slice(&value->recipe))
+		value->since = SINCE_MOST; /* no clock gets there */
+	else
+		value->since += n * recipe_slice(&value->recipe);
+	value->items = nidus_size(value->filter);
+	value->memory += memory_balance() - before;
+	value->changes++;
+}
+
+uint64_t value_of_age(const struct value *value, unsigned age, uint64_t due)
+{
+	return age >= due ? nidus_slice_count(value->filter, age - (unsigned)due) : 0;
+}
+
+static uint64_t recent_items(const struct value *value)
+{
+	uint64_t due = value_due(value), items = 0;
+	for (unsigned age = 0; age + due < value->recipe.slices; age++)
+		items += nidus_slice_count(value->filter, age);
+	return items;
+}
+
+bool value_has_recent(const struct value *value, uint64_t hash, uint64_t due)
+{
+	int age = nidus_age_hash(value->filter, hash);
+	return age >= 0 && (uint64_t)age + due < value->recipe.slices;
+}
+
 /* --------------------------------------------------------------------- legacy filters -- */
 
 /*
@@ -419,6 +472,8 @@ size_t value_bytes(const struct value *value)
 
 uint64_t value_items(const struct value *value)
 {
+	if (value_forgets(value) && value->filter != NULL)
+		return recent_items(value);
 	return value->items + (value->legacy != NULL ? value->legacy->items : 0);
 }
 
@@ -445,6 +500,9 @@ uint32_t value_version(const struct value *value)
 
 bool value_has(const struct value *value, const void *item, size_t len)
 {
+	if (value_forgets(value))
+		return value_has_recent(value, nidus_hash(value->filter, item, len),
+		                        value_due(value));
 	return (value->legacy != NULL && legacy_contains(value->legacy, item, len)) ||
 	       (value->filter != NULL && nidus_contains(value->filter, item, len));
 }
@@ -457,8 +515,27 @@ static nidus_status add_to_full(const struct value *value, uint64_t hash, bool f
 	return status;
 }
 
+/* The library refreshes an item with the same answer as it puts one in: the count tells. */
+static nidus_status add_or_refresh(struct value *value, uint64_t hash, bool fresh)
+{
+	if (fresh && nidus_age_hash(value->filter, hash) >= 0)
+		return NIDUS_PRESENT; /* before an insert sweeps: nothing has changed */
+	uint64_t before = memory_balance();
+	nidus_status status = nidus_insert_hash(value->filter, hash);
+	uint64_t taken = memory_balance() - before, items = nidus_size(value->filter);
+	if (status == NIDUS_OK && items == value->items)
+		status = NIDUS_PRESENT;
+	value->memory += taken;
+	value->items = items;
+	value->changes++;
+	count_add(status, taken);
+	return status;
+}
+
 nidus_status value_add(struct value *value, uint64_t hash, bool fresh)
 {
+	if (value_forgets(value))
+		return add_or_refresh(value, hash, fresh);
 	if (value->items >= value->limit)
 		return add_to_full(value, hash, fresh);
 	uint64_t before = memory_balance();

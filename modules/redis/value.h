@@ -28,10 +28,14 @@ struct value {
 	struct incoming *incoming; /* NULL: all is here */
 	struct recipe recipe;      /* of the filter, or of the one to be made beside a legacy one */
 	uint64_t items;            /* entries in the filter */
-	uint64_t deleted;          /* removes so far */
-	uint64_t limit;            /* items at most; so far the rate is promised */
-	uint64_t memory;           /* bytes that the filter has taken */
-	uint32_t changes;          /* of other kinds than adds and removes: see value_version */
+	union {
+		uint64_t deleted; /* removes so far */
+		uint64_t since;   /* of a filter that forgets, which has none: when this
+		                      slice began, in milliseconds since 1970 */
+	};
+	uint64_t limit;   /* items at most; so far the rate is promised */
+	uint64_t memory;  /* bytes that the filter has taken */
+	uint32_t changes; /* of other kinds than adds and removes: see value_version */
 };
 
 /*
@@ -83,23 +87,46 @@ nidus_info value_info(const struct value *value);
 /* Whether it is a legacy filter that nothing was added to. */
 bool value_is_untouched(const struct value *value);
 
-/* Items in the legacy filter and ours. */
+/* Items in the legacy filter and ours; of one that forgets by the clock. */
 uint64_t value_items(const struct value *value);
 
 /* A number below 2^29 that differs after every change, until it starts again. */
 uint32_t value_version(const struct value *value);
 
+/* ------------------------------------------------------------------- filters that forget -- */
+
+bool value_forgets(const struct value *value);
+
+/*
+ * Slices that have ended by the clock and are still to be ticked: reads take them into account and leave
+ * that to the next write. None before the time when this slice began: the clock never goes back.
+ */
+uint64_t value_due(const struct value *value);
+
+/* Ticks so many slices. */
+void value_tick(struct value *value, uint64_t n);
+
+/* Items that were put in or refreshed so many slices ago, those included that are due. */
+uint64_t value_of_age(const struct value *value, unsigned age, uint64_t due);
+
 /* ---------------------------------------------------------------------------- items -- */
 
 bool value_has(const struct value *value, const void *item, size_t len);
 
+/* The same of a hash, in a filter that forgets and has so many slices due. */
+bool value_has_recent(const struct value *value, uint64_t hash, uint64_t due);
+
 /*
  * Puts an item in; `fresh` (of ADDNX, INSERTNX and BF.*): unless it seems to be there. The
- * legacy filter is not asked. Answers: OK, PRESENT, FULL, COPIES, E_NOMEM.
+ * legacy filter is not asked. Answers: OK, PRESENT, FULL, COPIES, E_NOMEM. A filter that forgets
+ * answers PRESENT for an item that it refreshed, unless `fresh`: then it leaves that alone.
  */
 nidus_status value_add(struct value *value, uint64_t hash, bool fresh);
 
-/* Takes an item out. OK, NOT_FOUND; E_UNSUPPORTED of a legacy filter with one of ours beside. */
+/*
+ * Takes an item out. OK, NOT_FOUND; E_UNSUPPORTED of a legacy filter with one of ours beside,
+ * and of one that forgets.
+ */
 nidus_status value_remove(struct value *value, const void *item, size_t len);
 
 /* Makes the filter as small as its items allow. */

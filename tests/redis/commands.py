@@ -330,7 +330,7 @@ class Citizen(servers.Test):
     def test_docs_are_there(self):
         names = [line for line in self.server.cli("COMMAND", "LIST", "FILTERBY", "MODULE",
                                                   "nidus").split("\n")]
-        self.assertEqual(len(names), 31)
+        self.assertEqual(len(names), 32)
         for name in names:
             docs = self.server.cli("COMMAND", "DOCS", name)
             self.assertIn("summary", docs, name)

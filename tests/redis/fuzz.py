@@ -17,7 +17,7 @@ import servers
 LIMIT = sys.argv.pop(1) if len(sys.argv) > 1 and sys.argv[1].rstrip("s").isdigit() else "4000"
 KEYS = ("a", "b", "c", "d", "e")
 WORDS = ("CAPACITY", "ERROR", "EXPANSION", "NOCREATE", "NONSCALING", "ITEMS", "BUCKETSIZE", "SEED",
-         "MAXITERATIONS", "MAXCAPACITY", "FAMILY", "items", "")
+         "MAXITERATIONS", "MAXCAPACITY", "FAMILY", "WINDOW", "WINDOW", "SLICES", "SINCE", "items", "")
 FAMILIES = ("auto", "cuckoo", "semisort", "simplified", "chunked", "bucketed", "windowed",
             "breadcrumb", "bloom", "blocked-bloom", "none")
 NUMBERS = (0, 1, 2, 3, 4, 7, 100, 1000, 5000, 2**20, 2**30, 2**31, 2**32, 2**40, 2**62, 2**63,
@@ -115,6 +115,7 @@ class Fuzz(servers.Test):
         return self.random.choice((
             ["COPY", key, other, "REPLACE"], ["RENAME", key, other], ["DEL", key], ["UNLINK", key],
             ["MEMORY", "USAGE", key], ["DEBUG", "DIGEST"], ["NIDUS.INFO", key], ["EXPIRE", key, 100],
+            ["NIDUS.TICK", key, self.number()],
             ["NIDUS.IMPORT", other, self.damage(self.exported(key)), *self.random.choice((
                 (), ("CF",), ("BF", "REPLACE"), ("REPLACE",), ("x",)))],
             ["CONFIG", "SET", "nidus.max-filter-bytes", self.random.choice((0, 0, 5000, 10**6))],
