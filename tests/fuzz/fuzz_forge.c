@@ -20,6 +20,7 @@
  */
 #include <math.h>
 
+#include "api/claims.h"
 #include "api/filter.h"
 #include "api/generations_parts.h"
 #include "base/bits.h"
@@ -316,16 +317,16 @@ static void fit_table(struct bytes *bytes)
 	if (image_read_header(&image, header_source, &next) != NIDUS_OK)
 		return;
 	const struct family *family = family_find((nidus_family)image.plan.family);
-	if (family != NULL && image.plan.segmented == PLAN_GENERATIONS) {
+	if (family == NULL || claims_check(family, &image.plan) != NIDUS_OK)
+		return; /* it is refused by that alone */
+	if (image.plan.segmented == PLAN_GENERATIONS) {
 		fit_generations(bytes, family, &image.plan);
 		return;
 	}
-	if (family != NULL && image.plan.segmented == PLAN_DIRECTORY) {
+	if (image.plan.segmented == PLAN_DIRECTORY) {
 		fit_directory(bytes, family, &image.plan);
 		return;
 	}
-	if (family == NULL || family->check(&image.plan) != NIDUS_OK)
-		return;
 	uint64_t size = family->forecast(&image.plan, 0).bytes;
 	if (size == image.section[IMAGE_TABLE].size || size > FILE_MOST / 8)
 		return;
